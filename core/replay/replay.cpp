@@ -13,8 +13,6 @@ namespace {
 // simultaneous.
 constexpr double moment = 1e-12;
 constexpr std::size_t most_told = 8;
-// A link that carries at least this share of its rate has a queue.
-constexpr double filled = 0.999;
 
 std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
@@ -35,7 +33,6 @@ Replay::Replay(const ReplayTrace& trace, const backends::sim::Paths& paths, cons
       model_(model),
       capacities_(scaled(paths.capacities(), model.bandwidth)),
       flows_(capacities_),
-      sending_(capacities_.size()),
       ranks_(index(trace.ranks())) {
   const auto seed = mix_bits(model.noise_seed);  // 0 for seed 0
   for (Rank rank = 0; rank < trace.ranks(); ++rank)
@@ -66,19 +63,17 @@ void Replay::connect(Rank source, Rank destination) {
   Connection made;
   made.source = source;
   made.destination = destination;
-  made.window = model_.window_bytes;
   const backends::sim::Route route{.source = source, .destination = destination, .channel = 0, .rail = 0};
   made.latency = model_.latency * paths_.path(route, table_.uses);
   table_.end_row();
   const auto way = table_.row(index(number));
-  if (!way.empty()) made.own_link = way.front();
   made.alone_rate = std::numeric_limits<double>::infinity();
   for (const auto use : way) made.alone_rate = std::min(made.alone_rate, capacities_[index(use)]);
   connections_.push_back(std::move(made));
 }
 
 // A first-in-first-out queue divides a link in proportion to the flows' input rates. These are the rates of
-// the senders' own links, unless a window or losses hold the senders back.
+// the senders' own links, unless losses hold the senders back.
 void Replay::weigh() {
   for (std::size_t flow = 0; flow < table_.flows(); ++flow) {
     const auto uses = table_.row(flow);
@@ -303,13 +298,6 @@ void Replay::enter(MessageNumber number) {
   auto& connection = connections_[index(message.connection)];
   if (model_.alone || std::isinf(connection.alone_rate)) return travel_alone(number);
   if (connection.leaving.empty()) {
-    if (connection.opens < now_ && !message.queued) connection.opens = now_ + queue_seconds(connection);
-    if (connection.opens > now_ && !message.queued) {
-      message.queued = true;
-      return at(connection.opens, Kind::enter, number);
-    }
-    if (connection.own_link >= 0) sending_[index(connection.own_link)].push_back(message.connection);
-    rest(connection);
     connection.entered = connection.left = connection.rate = 0;
     connection.since = now_;
     flows_.add(message.connection);
@@ -327,31 +315,6 @@ void Replay::enter(MessageNumber number) {
   }
 }
 
-// Returns how long a new connection waits behind a full host link. What a connection has in flight waits
-// where it is slowest: here, if no other is faster on this link. The queue is first in, first out, so those
-// connections tell its length in seconds.
-double Replay::queue_seconds(const Connection& connection) {
-  if (model_.window_bytes <= 0 || connection.own_link < 0) return 0;
-  const auto& before = sending_[index(connection.own_link)];
-  if (before.empty()) return 0;
-  renew_rates();  // one may have begun or ended at this very moment
-  double rate = 0, fastest = 0;
-  for (const auto other : before) {
-    settle(connections_[index(other)]);
-    rate += connections_[index(other)].rate;
-    fastest = std::max(fastest, connections_[index(other)].rate);
-  }
-  if (rate < filled * capacities_[index(connection.own_link)]) return 0;
-  double queued = 0, leaves = 0;
-  for (const auto other : before) {
-    const auto& one = connections_[index(other)];
-    if (one.rate < filled * fastest) continue;
-    queued += std::min(one.window, one.entered - one.left);
-    leaves += one.rate;
-  }
-  return queued / leaves;
-}
-
 void Replay::travel_alone(MessageNumber number) {
   const auto& message = messages_[index(number)];
   const auto& connection = connections_[index(message.connection)];
@@ -361,19 +324,9 @@ void Replay::travel_alone(MessageNumber number) {
 }
 
 void Replay::settle(Connection& connection) const {
-  const auto before = connection.left;
   connection.left =
       std::min(connection.entered, connection.left + connection.rate * (now_ - connection.since));
   connection.since = now_;
-  // A sender with little to send never fills its window, and Linux then does not raise it beyond twice that.
-  const auto most = std::max(connection.window, 2 * connection.entered);
-  connection.window = std::min(connection.window + connection.left - before, most);
-}
-
-// Shrinks the window of a connection that has been idle since its last byte left.
-void Replay::rest(Connection& connection) const {
-  const auto halvings = std::floor((now_ - connection.since) / model_.idle_seconds);
-  connection.window = std::max(model_.window_bytes, connection.window * std::exp2(-halvings));
 }
 
 void Replay::schedule_drain(ConnectionNumber number) {
@@ -411,7 +364,6 @@ void Replay::drained(ConnectionNumber number) {
   ++connection.version;
   flows_.remove(number);
   flows_changed_ = true;
-  if (connection.own_link >= 0) std::erase(sending_[index(connection.own_link)], number);
 }
 
 void Replay::sent(MessageNumber number) {

@@ -31,12 +31,6 @@ struct ReplayModel {
   double inject_bytes = std::numeric_limits<double>::infinity();
   // The sender of another continues as soon as all but this many bytes of its message have left.
   double send_buffer_bytes = std::numeric_limits<double>::infinity();
-  // Bytes that a new connection may have in flight: TCP's first window. It grows by what the connection
-  // carries (slow start, RFC 5681), and is halved after each `idle_seconds` without data (RFC 2861), down to
-  // the first. What is in flight queues at the host's link when it is full, and later messages of other
-  // connections wait behind it.
-  double window_bytes = 0;
-  double idle_seconds = 0.2;  // Linux's least retransmission timeout
   // Bytes that the MPI library sends before each message.
   double header_bytes = 0;
   // TCP payload bytes in a frame (0: unknown), and the bytes around them on the wire.
@@ -84,7 +78,6 @@ class Replay {
     double posted = 0;          // when the send was posted, seconds
     bool has_send = false, has_receive = false, sent = false, arrived = false;
     bool sender_waits = false, receiver_waits = false;
-    bool queued = false;  // waited behind other connections of its host
   };
   struct Answer {
     MessageNumber message = 0, behind = 0;  // to a message; on the stream it follows another
@@ -92,12 +85,9 @@ class Replay {
   struct Connection {
     Rank source = 0, destination = 0;
     double latency = 0;
-    networks::CapacityIndex own_link = -1;  // -1: none
     double alone_rate = 0;                  // rate of the narrowest capacity
-    double opens = -1;                      // when its first byte has passed its host's queue
     double entered = 0, left = 0;           // positions, bytes
     double rate = 0, since = 0;
-    double window = 0;  // bytes that may be in flight
     std::uint32_t version = 0;
     std::deque<MessageNumber> leaving, buffered;  // by position: not yet left; not yet in the send buffer
     std::vector<Answer> answers;                  // those behind messages that have not yet left
@@ -139,10 +129,8 @@ class Replay {
   bool pay(Rank rank, RankState& state, double seconds);
   MessageNumber match(Rank rank, const Action& action, bool of_send);
   void enter(MessageNumber number);
-  double queue_seconds(const Connection& connection);
   void travel_alone(MessageNumber number);
   void settle(Connection& connection) const;
-  void rest(Connection& connection) const;
   void schedule_drain(ConnectionNumber number);
   void drained(ConnectionNumber number);
   void sent(MessageNumber number);
@@ -168,7 +156,6 @@ class Replay {
   bool flows_changed_ = false;                                         // since their rates were computed
   std::unordered_map<std::uint64_t, ConnectionNumber> connection_of_;  // by key of tag 0
   std::vector<Connection> connections_;
-  std::vector<std::vector<ConnectionNumber>> sending_;  // [capacity] connections sending into this link
   std::vector<Message> messages_;
   std::unordered_map<std::uint64_t, std::deque<MessageNumber>> half_;  // messages with one end posted, by key
   std::vector<RankState> ranks_;

@@ -30,8 +30,6 @@ collective calls expanded into messages. Prints one JSON object: when each rank 
   --inject SIZE             senders of longer messages wait until the receiver, in MPI, has taken them
                             in and answered (none)
   --send-buffer SIZE        bytes that may still be unsent when a send returns (unbounded)
-  --window SIZE             bytes that a new connection may have in flight; they queue at its
-                            host's link, and the window grows by what it carries (0)
   --header SIZE             bytes sent ahead of each message (0)
   --noise TIME              mean of the exponentially distributed extra delay of each receive (0)
   --noise-seed N            another draw of these delays for each N (0)
@@ -93,7 +91,6 @@ void set(Asked& asked, std::string_view option, std::string_view text) {
   const std::map<std::string_view, double*> bytes{{"--eager", &model.eager_bytes},
                                                   {"--inject", &model.inject_bytes},
                                                   {"--send-buffer", &model.send_buffer_bytes},
-                                                  {"--window", &model.window_bytes},
                                                   {"--header", &model.header_bytes}};
   const std::map<std::string_view, double*> factors{
       {"--latency", &model.latency}, {"--bandwidth", &model.bandwidth}, {"--overhead", &model.overhead}};

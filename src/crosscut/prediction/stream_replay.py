@@ -33,10 +33,6 @@ class Transport:
     took any size. Linux's socket buffers grow to 4 MB (tcp_wmem) while nothing is lost."""
     header_bytes: int = 32
     """With remote data and a tag: struct xnet_tag_data_hdr, prov/tcp/src/xnet_proto.h in libfabric."""
-    window_bytes: int = 0
-    """Bytes that a new connection may have in flight, which precede what the host's other connections send
-    later, if the host's queue is first in, first out. 0: its connections take turns, as measured in labs, and
-    as Linux's fq and fq_codel let them."""
     deep_queues: bool = False
     """Switches lose nothing, so links are shared in proportion to the senders' rates."""
 
@@ -88,7 +84,6 @@ def _options(job: ReplayJob, variant: Variant) -> Iterator[str]:
     transport = job.transport
     yield from ("--eager", str(transport.eager_bytes), "--inject", str(transport.inject_bytes))
     yield from ("--header", str(transport.header_bytes))
-    yield from ("--window", str(transport.window_bytes))
     if transport.send_buffer_bytes is not None:
         yield from ("--send-buffer", str(transport.send_buffer_bytes))
     if transport.deep_queues:

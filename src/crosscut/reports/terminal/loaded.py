@@ -76,9 +76,7 @@ def render_victims(screen: Screen, view: View, measured: list[Samples], _detaile
     what = "messages" if measure in ("", "pairs") else f"{measure} operations"
     for samples in measured:
         found = slowdowns(conditions(samples, view.labels(samples)))
-        screen.title(
-            f"Victims' {what} at {units.size(samples.size_bytes)}, and their slowdown against idle"
-        )
+        screen.title(f"Victims' {what} at {units.size(samples.size_bytes)}, and their slowdown against idle")
         if not found:
             screen.line("No victim was measured.")
             continue
