@@ -85,8 +85,8 @@ class Replay {
   struct Connection {
     Rank source = 0, destination = 0;
     double latency = 0;
-    double alone_rate = 0;                  // rate of the narrowest capacity
-    double entered = 0, left = 0;           // positions, bytes
+    double alone_rate = 0;         // rate of the narrowest capacity
+    double entered = 0, left = 0;  // positions, bytes
     double rate = 0, since = 0;
     std::uint32_t version = 0;
     std::deque<MessageNumber> leaving, buffered;  // by position: not yet left; not yet in the send buffer
