@@ -47,20 +47,24 @@ def job(out: Path, operation: str, backend: str, **options: object) -> Job:
     "operation",
     ["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "all-to-all-v", "barrier"],
 )
-@pytest.mark.parametrize("iterations", [2, 3])  # in place, every second exchange undoes the first
+@pytest.mark.parametrize(
+    ("iterations", "every", "who"),  # in place, every second exchange undoes the first
+    [(2, "1", ""), (3, "1", ""), (2, "2,1", ", every 2nd rank"), (3, "2,1", ", all ranks")],
+)
 def test_results_of_mpi_s_own_collectives_are_whole(
-    sessions: Sessions, quick_path: Path, operation: str, iterations: int
+    sessions: Sessions, quick_path: Path, operation: str, iterations: int, every: str, who: str
 ) -> None:
     if not usable("mpi"):
         pytest.skip("the backend mpi cannot be used here")
     asked = job(quick_path / "run.zarr", operation, "mpi", iterations=iterations)
+    asked = replace(asked, pattern_parameters={**asked.pattern_parameters, "every": every})
     assert sessions.measure(asked, RANKS).state == "complete"
     attributes = Run.open(asked.out).attributes
     assert attributes["verify"] == {"wrong_messages": 0}
     labels = attributes["phase_labels"]
     assert isinstance(labels, list)
-    assert "library" in labels
-    assert ("library, in place" in labels) == (operation in ("all-reduce", "all-gather", "all-to-all"))
+    assert f"library{who}" in labels
+    assert (f"library, in place{who}" in labels) == (operation in ("all-reduce", "all-gather", "all-to-all"))
     assert set(sessions.close()) == {0}
 
 
