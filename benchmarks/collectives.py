@@ -66,7 +66,7 @@ def compare(operation: str, network: Path, folder: Path, sizes: str, repetitions
     over_sim = ["--size", sizes, "--on", f"sim:{network}", "--sim-eager", "0"]
     _, simulated = measured(over_sim, operation, folder / f"{operation}-sim.zarr")
     names = view.labels(view.measured()[0])
-    (group,) = groups(view.measured(), names)
+    (group,) = groups(view.measured(), view.label)
     print(f"\n{operation}\n", flush=True)
     print_table(("size", *names), list(rows(lab, simulated, names)))
     print()

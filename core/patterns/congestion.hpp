@@ -3,6 +3,7 @@
 // the load. Or all run a collective operation again and again, by its usual algorithm for long vectors.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "patterns/collective_algorithms.hpp"
@@ -43,6 +44,12 @@ class Congestion {
   std::int64_t buffer_bytes() const {
     if (kind_.operation != nullptr) return vector_bytes();
     return 2 * chunk_ * (kind_.emit == &Congestion::add_incast ? std::min(fan_in_, ranks_) : 1);
+  }
+
+  // Returns about how many messages a congestor sends or receives at most.
+  std::int64_t messages() const {
+    if (kind_.operation != nullptr) return operations_run() * 2 * ranks_;
+    return kind_.emit == &Congestion::add_incast ? chunks_ * std::min(fan_in_, ranks_) : chunks_;
   }
 
   // Appends the operations of congestor `index`; their peers are indices of congestors, not ranks. Slot 0
@@ -98,15 +105,19 @@ class Congestion {
 
   // A block for each congestor, but not more than the load.
   std::int64_t vector_bytes() const { return std::min(chunk_ * ranks_, chunk_ * chunks_); }
-  void add_collective(std::vector<program::Op>& ops, std::int64_t index) const {
+  // How often the operation runs until each congestor's link has carried the load.
+  std::int64_t operations_run() const {
     const auto each = kind_.operation->share(static_cast<Rank>(ranks_)) * static_cast<double>(vector_bytes());
-    const auto times = static_cast<std::int64_t>(static_cast<double>(chunk_ * chunks_) / each + 0.5);
+    return static_cast<std::int64_t>(std::ceil(static_cast<double>(chunk_ * chunks_) / each));
+  }
+  void add_collective(std::vector<program::Op>& ops, std::int64_t index) const {
+    const std::int64_t times = operations_run();
     Rounds rounds(static_cast<Rank>(index), static_cast<Rank>(ranks_), vector_bytes(), false, ops);
-    for (std::int64_t i = 0; i < std::max<std::int64_t>(times, 1); ++i) {
+    for (std::int64_t i = 0; i < times; ++i) {
       rounds.follow(vector_bytes());
       kind_.operation->for_long(rounds);
     }
-    rounds.bytes = std::max<std::int64_t>(times, 1) * vector_bytes();  // what the sample counts
+    rounds.bytes = times * vector_bytes();  // what the sample counts
     rounds.finish();
   }
 

@@ -15,7 +15,8 @@ using namespace program;
 
 namespace {
 
-constexpr std::int64_t latency_bytes = 8;  // as in GPCNeT
+constexpr std::int64_t latency_bytes = 8;          // as in GPCNeT
+constexpr std::int64_t most_messages = 1'000'000;  // of a rank in a phase
 struct Settings {
   RankList victims;  // empty: drawn
   std::int64_t share_percent = 0;
@@ -177,14 +178,23 @@ class Congestor final : public PhasedPattern {
     const Congestion congestors = congestion(static_cast<std::size_t>(index), std::ssize(roles.congestors));
     return std::make_unique<CongestedPhase>(std::move(roles), settings_, bytes, congestors);
   }
-  std::vector<std::int64_t> default_sizes() const override { return {131'072}; }  // as in GPCNeT
+  std::vector<std::int64_t> default_sizes() const override {
+    if (settings_.together != nullptr && settings_.together->collective == Collective::barrier)
+      return no_bytes;
+    return {131'072};  // as in GPCNeT
+  }
   std::string refuse(Rank ranks) const override {
-    constexpr std::int64_t most_chunks = 1'000'000;  // limit on the operations of an incast's sink
     if (ranks < 4) return "two victims and two congestors are needed: 4 ranks or more";
-    if (settings_.load_bytes / settings_.chunk_bytes >
-        most_chunks / std::min<std::int64_t>(settings_.fan_in, ranks))
-      return "--load in chunks of --chunk bytes from --fan-in ranks makes more than " +
-             std::to_string(most_chunks) + " messages at one rank; choose a larger --chunk";
+    for (std::size_t i = 0; i < settings_.congest_by.size(); ++i)
+      if (congestion(i, ranks).messages() > most_messages)
+        return "--load in chunks of --chunk bytes makes more than " + std::to_string(most_messages) +
+               " messages at one rank (" + std::string(settings_.congest_by[i].name) +
+               "); choose a larger --chunk";
+    const std::int64_t victims =
+        settings_.victims.empty() ? victims_wanted(settings_, ranks) : std::ssize(settings_.victims);
+    if (settings_.together != nullptr && 2 * victims * (settings_.pings + settings_.messages) > most_messages)
+      return "--pings and --messages of " + std::to_string(victims) + " victims make more than " +
+             std::to_string(most_messages) + " messages at one rank; choose fewer";
     std::string absent = absent_rank("victims", settings_.victims, ranks);
     if (!absent.empty() || settings_.victims.empty()) return absent;
     if (settings_.victims.size() < 2) return "--victims names one rank; two are needed to measure";
@@ -221,10 +231,10 @@ const std::array parameters = {
         "load", "64MB",
         "Bytes that each congestor sends in a phase; raise it if congestors finish before the victims", 1,
         1e12),
-    bytes_parameter("chunk", "256KiB",
-                    "Size of a congestor's messages; of a collective operation: of each congestor's block of "
-                    "the vector",
-                    1024, 1e9),
+    bytes_parameter(
+        "chunk", "256KiB",
+        "Size of a congestor's messages; in a collective operation, size of each congestor's block", 1024,
+        1e9),
     integer_parameter("fan-in", "ranks", "64", 100'000,
                       "Congestors that flood one sink in the incast; with more, there are several sinks"),
     seed_parameter("Same seed, same victims and congestors, on every machine"),

@@ -67,6 +67,7 @@ void Replay::connect(Rank source, Rank destination) {
   made.latency = model_.latency * paths_.path(route, table_.uses);
   table_.end_row();
   const auto way = table_.row(index(number));
+  made.within_host = way.empty();
   made.alone_rate = std::numeric_limits<double>::infinity();
   for (const auto use : way) made.alone_rate = std::min(made.alone_rate, capacities_[index(use)]);
   connections_.push_back(std::move(made));
@@ -355,10 +356,10 @@ void Replay::drained(ConnectionNumber number) {
     const auto left = connection.leaving.front();
     connection.leaving.pop_front();
     at(now_ + connection.latency, Kind::arrived, left);
-    std::erase_if(connection.answers, [&](const Answer& answer) {
-      if (answer.behind == left) at(now_ + connection.latency, Kind::answered, answer.message);
-      return answer.behind == left;
-    });
+    for (auto& answers = connection.answers; !answers.empty() && answers.front().behind == left;) {
+      at(now_ + connection.latency, Kind::answered, answers.front().message);
+      answers.pop_front();
+    }
   }
   if (!connection.leaving.empty()) return schedule_drain(number);
   ++connection.version;
@@ -368,6 +369,11 @@ void Replay::drained(ConnectionNumber number) {
 
 void Replay::sent(MessageNumber number) {
   if (!needs_answer(messages_[index(number)])) answered(number);
+}
+
+// Ranks of one host do not send over TCP.
+bool Replay::needs_answer(const Message& message) const {
+  return message.bytes > model_.inject_bytes && !connections_[index(message.connection)].within_host;
 }
 
 void Replay::answered(MessageNumber number) {

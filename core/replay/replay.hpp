@@ -84,13 +84,14 @@ class Replay {
   };
   struct Connection {
     Rank source = 0, destination = 0;
+    bool within_host = false;
     double latency = 0;
     double alone_rate = 0;         // rate of the narrowest capacity
     double entered = 0, left = 0;  // positions, bytes
     double rate = 0, since = 0;
     std::uint32_t version = 0;
     std::deque<MessageNumber> leaving, buffered;  // by position: not yet left; not yet in the send buffer
-    std::vector<Answer> answers;                  // those behind messages that have not yet left
+    std::deque<Answer> answers;                   // those behind messages that have not yet left
   };
   struct Request {
     MessageNumber message = 0;
@@ -137,7 +138,7 @@ class Replay {
   void arrived(MessageNumber number);
   void answered(MessageNumber number);
   void answer(RankState& state);
-  bool needs_answer(const Message& message) const { return message.bytes > model_.inject_bytes; }
+  bool needs_answer(const Message& message) const;
   void renew_rates();
   double carried_bytes(double bytes) const;
   double control_seconds(const Connection& connection) const;

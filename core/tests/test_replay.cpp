@@ -27,12 +27,14 @@ class Star final : public Paths {
   }
   std::span<const double> capacities() const override { return capacities_; }
   double path(const Route& route, std::vector<CapacityIndex>& uses) const override {
-    uses.insert(uses.end(), {2 * route.source, 2 * route.destination + 1});
+    if (route.source / ranks_per_host != route.destination / ranks_per_host)
+      uses.insert(uses.end(), {2 * route.source, 2 * route.destination + 1});
     return latency;
   }
   double send_overhead(Rank) const override { return send; }
   double receive_overhead(Rank) const override { return receive; }
   double latency = 0, send = 0, receive = 0;
+  Rank ranks_per_host = 1;
 
  private:
   std::vector<double> capacities_;
@@ -182,6 +184,12 @@ TEST(a_message_is_answered_only_while_its_receiver_waits_in_mpi) {
   CHECK(near(sender({"send 2 0 100", "recv 0 0 1"}, {"compute 4e9", "recv 1 0 1"}), 1));  // in a send
   CHECK(near(sender({"compute 1e9", "irecv 0 0 1", "compute 4e9", "waitall"}), 5));
   CHECK(near(sender({"irecv 0 0 1"}), 1));  // in MPI_Finalize
+}
+
+TEST(ranks_of_one_host_do_not_wait_for_answers) {
+  Star star({100, 100});
+  star.ranks_per_host = 2;
+  CHECK(near(ended(star, {{"send 1 0 100"}, {"compute 5e9", "recv 0 0 1"}}, {.inject_bytes = 0})[0], 0));
 }
 
 TEST(started_sends_are_answered_together_at_their_wait) {

@@ -39,6 +39,9 @@ def test_ranks_that_are_away_delay_each_other_and_the_run_says_so(quick_path: Pa
     [
         (["--noise", "6ms/10ms"], "more than half of the period"),
         (["--noise", "fast"], "TIME/PERIOD"),
+        (["--noise", "1s/60s"], "longer than 1 s"),
+        (["--noise", "1ms/10ms", "--compute"], "would work on"),
+        (["--noise", "1ms/10ms", "--backend", "udp"], "when they arrive"),
         (["--noise", "1ms/10ms", "--backend", "null"], "leave --noise out"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

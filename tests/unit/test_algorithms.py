@@ -8,6 +8,7 @@ import numpy as np
 from made_runs import aapc_view
 
 from crosscut.analysis.figures.algorithms import AlgorithmTimes, TakingPart, groups
+from crosscut.analysis.figures.samples import without
 from crosscut.analysis.stats.intervals import Medians
 from crosscut.reports.html.pictures import algorithms as pictures
 from crosscut.reports.words import algorithms
@@ -106,7 +107,7 @@ def test_algorithms_are_compared_by_the_ranks_that_take_part() -> None:
     }
     view = aapc_view(attributes=attributes, ranks=8)
     view = replace(view, dataset=view.dataset.assign(node=("rank", np.repeat([0, 1], 4))))
-    few, many = groups(view.measured(), labels)
+    few, many = groups([without(view.measured()[0], frozenset({5, 6, 7}))], lambda phase: labels[phase - 1])
     assert few.names == many.names == ("ring", "library, in place")
     assert (few.who, few.every, few.labels) == ("every 4th rank", 4, tuple(labels[:2]))
     assert (many.who, many.every, many.labels) == ("all ranks", 1, tuple(labels[2:]))
@@ -119,8 +120,30 @@ def test_algorithms_are_compared_by_the_ranks_that_take_part() -> None:
     ]
     assert told[2].startswith("by the fastest algorithms, the barrier takes 3.00 s")
     assert "3.00 times as long as with every 4th rank (1 a node), which takes 1.0 s" in told[2]
-    (uneven,) = groups(view.measured(), ["ring, every 3rd rank"])
+    (uneven,) = groups(view.measured(), lambda _: "ring, every 3rd rank")
     assert algorithms.who(uneven, view) == "every 3rd rank"
+
+
+def test_sizes_of_a_run_that_ended_early_may_lack_phases() -> None:
+    view = aapc_view(ranks=4, sizes=(1000, 2000, 4000))
+    last, first = view.measured()[1:]
+    measured = [view.measured()[0], without(last, frozenset({3})), without(first, frozenset({1}))]
+    (group,) = groups(measured, lambda phase: f"number {phase}")
+    assert group.names == ("number 1", "number 2", "number 3")
+    known = [np.isfinite(each.median).tolist() for each in group.times.seconds]
+    assert known == [[True, True, True], [True, True, False], [False, True, True]]
+    assert [group.times.fastest(at)[0] for at in range(3)] == [0, 0, 1]
+
+
+def test_groups_with_other_algorithms_are_not_compared() -> None:
+    view = aapc_view(attributes={"pattern": {"name": "collective", "parameters": {"operation": "barrier"}}})
+    one = times((0, medians((2.0, 0.1))))
+    few = TakingPart("every 2nd rank", 2, ("ring",), ("ring, every 2nd rank",), one)
+    assert algorithms.more_ranks([few, replace(few, who="all ranks", every=1)], view)
+    assert not algorithms.more_ranks([few, replace(few, every=1, names=("tree",))], view)
+    assert not algorithms.more_ranks([few, replace(few, who="all ranks")], view)
+    unknown = replace(few, every=1, times=times((0, medians((np.nan, np.nan)))))
+    assert not algorithms.more_ranks([few, unknown], view)
 
 
 def test_the_only_algorithm_of_an_operation_is_named() -> None:

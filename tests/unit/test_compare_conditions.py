@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from changed_runs import aapc, halves
+from made_runs import aapc_view
 
 from crosscut.analysis.compare.comparing import ComparisonSettings, compare
 from crosscut.analysis.compare.conditions import UntoldError
+from crosscut.analysis.compare.matching import match
 from crosscut.analysis.compare.trend import trends
 from crosscut.analysis.figures.route_class import NO_GROUPS
 from crosscut.analysis.figures.series import Family
+from crosscut.base.errors import UsageError
 
 ASKED = ComparisonSettings()
 MB = 1_000_000
@@ -140,3 +145,22 @@ def test_no_trend_is_reported_if_the_machine_limited_all_runs_but_one():
     limited = {"limited": [(MB, 1, PHASES)]}
     with pytest.raises(UntoldError, match=r"every phase of all runs but run1\.zarr"):
         trends(days(3, d0=limited, d2=limited), halves(), ASKED)
+
+
+def test_very_different_iterations_are_told_with_what_to_do():
+    few, many = aapc_view(), aapc_view()
+    many = replace(many, dataset=many.dataset.assign(iterations=("size", [3, 4])))
+    (note,) = match(few, many).notes
+    assert note.startswith("iterations at 1 MB: 1, then 4; iterations overlap")
+    assert "measure both with the same --iterations" in note
+    assert match(few, replace(few, dataset=few.dataset.assign(iterations=("size", [3, 3])))).notes == ()
+
+
+def test_parameters_that_older_runs_lack_have_the_value_that_was_the_only_one():
+    def of(**parameters):
+        pattern = {"name": "collective", "parameters": {"operation": "barrier", **parameters}}
+        return aapc_view(attributes={"pattern": pattern})
+
+    assert match(of(), of(every="1")).notes == ()
+    with pytest.raises(UsageError, match="parameters of the pattern"):
+        match(of(), of(every="2,1"))

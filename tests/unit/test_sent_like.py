@@ -13,6 +13,7 @@ from crosscut.reports.words import algorithms
 
 RING, DOUBLING, LIBRARY = 1, 2, 3
 NODES = 8
+EVERYWHERE = {f"n{node}" for node in range(NODES)}
 Rows = dict[str, list[list[int]]]
 
 
@@ -32,7 +33,7 @@ def counted(*sizes: tuple[int, int], noise: float = 0.01, seed: int = 0) -> Rows
 
 def test_the_algorithm_is_told_at_every_size() -> None:
     value = counted((8, DOUBLING), (1000, RING), (100_000, RING), (8_000, DOUBLING))
-    assert sent_like(value, LIBRARY, [RING, DOUBLING]) == {
+    assert sent_like(value, LIBRARY, [RING, DOUBLING], EVERYWHERE) == {
         8: (DOUBLING,), 1000: (RING,), 8_000: (DOUBLING,), 100_000: (RING,),
     }  # fmt: skip
 
@@ -42,7 +43,7 @@ def test_a_library_with_an_algorithm_of_its_own_is_like_none() -> None:
     for rows in value.values():
         for row in rows:
             row[3] = row[3] * 6 // 5 if row[1] == LIBRARY else row[3]
-    assert sent_like(value, LIBRARY, [RING, DOUBLING]) == {100_000: ()}
+    assert sent_like(value, LIBRARY, [RING, DOUBLING], EVERYWHERE) == {100_000: ()}
 
 
 def test_trees_whose_leaves_send_alike_are_told_apart() -> None:
@@ -54,27 +55,35 @@ def test_trees_whose_leaves_send_alike_are_told_apart() -> None:
                 row[1], (1,) * 8
             )[node]
             row[2:] = [1, 500 + 100_000 * children, 8 + 70 * children]
-    assert sent_like(value, LIBRARY, [RING, DOUBLING]) == {100_000: ()}
+    assert sent_like(value, LIBRARY, [RING, DOUBLING], EVERYWHERE) == {100_000: ()}
 
 
 def test_a_size_of_which_a_phase_was_not_counted_is_unknown() -> None:
     value = counted((1000, RING), (100_000, RING))
     for rows in value.values():
         rows[:] = [row for row in rows if row[:2] != [1000, DOUBLING]]
-    assert sent_like(value, LIBRARY, [RING, DOUBLING]) == {100_000: (RING,)}
+    assert sent_like(value, LIBRARY, [RING, DOUBLING], EVERYWHERE) == {100_000: (RING,)}
 
 
 def test_algorithms_that_send_the_same_are_not_told_apart() -> None:
     value = counted((100_000, RING))
     for rows in value.values():
         rows.append([100_000, 9, *rows[0][2:]])
-    assert sent_like(value, LIBRARY, [RING, DOUBLING, 9]) == {100_000: (RING, 9)}
+    assert sent_like(value, LIBRARY, [RING, DOUBLING, 9], EVERYWHERE) == {100_000: (RING, 9)}
+
+
+def test_nodes_without_ranks_that_take_part_have_no_say() -> None:
+    value = counted((100_000, RING))
+    for node, rows in enumerate(value.values()):
+        for row in rows if node > 1 else []:
+            row[3:] = [400, 6]  # barriers alone, whatever the algorithm
+    assert sent_like(value, LIBRARY, [RING, DOUBLING], {"n0", "n1"}) == {100_000: (RING,)}
 
 
 def test_one_node_with_other_traffic_does_not_hide_it() -> None:
     value = counted((100_000, RING))
     value["n3"][LIBRARY - 1][3:] = [10**9, 10**6]
-    assert sent_like(value, LIBRARY, [RING, DOUBLING]) == {100_000: (RING,)}
+    assert sent_like(value, LIBRARY, [RING, DOUBLING], EVERYWHERE) == {100_000: (RING,)}
 
 
 @pytest.mark.parametrize(
@@ -90,7 +99,7 @@ def test_one_node_with_other_traffic_does_not_hide_it() -> None:
     ],
 )  # fmt: skip
 def test_nothing_is_told_where_nothing_was_seen(value: object) -> None:
-    assert sent_like(value, LIBRARY, [RING, DOUBLING]) == {}
+    assert sent_like(value, LIBRARY, [RING, DOUBLING], EVERYWHERE) == {}
 
 
 def test_the_words_say_where_the_library_changes_and_where_it_would_be_faster_to() -> None:
@@ -98,6 +107,7 @@ def test_the_words_say_where_the_library_changes_and_where_it_would_be_faster_to
     attributes = {
         "pattern": {"name": "collective", "parameters": {"operation": "all-reduce"}},
         "phase_labels": list(names),
+        "nodes": [{"name": f"n{node}"} for node in range(NODES)],
         "sent_by_adapters": counted((8, DOUBLING), (1000, RING), (100_000, RING)),
     }
     view = aapc_view(attributes=attributes, ranks=5)

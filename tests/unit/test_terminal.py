@@ -375,6 +375,20 @@ def congested(sent_seconds: float) -> View:
     return view
 
 
+def test_samples_shorter_than_the_noise_are_a_caution() -> None:
+    view = aapc_view(attributes={"noise": "1ms/10ms"}, sizes=(1000, 1_000_000), seconds=0.1)
+    found = [one for one in about.beware(view, view.measured()) if one.kind is CautionKind.LITTLE_NOISE]
+    assert [one.text for one in found] == [
+        "samples of every phase at 1 KB last less than 3 periods of the noise: their medians may not "
+        "contain it"
+    ]
+    for noise in ("", "1ms", "1ms/fast"):
+        view = aapc_view(attributes={"noise": noise}, seconds=1e-6)
+        assert not [
+            one for one in about.beware(view, view.measured()) if one.kind is CautionKind.LITTLE_NOISE
+        ]
+
+
 def test_congestors_that_end_before_the_victims_are_a_caution() -> None:
     (early,) = about.beware(congested(0.0025), [congested(0.0025).samples(0)])
     assert early.kind is CautionKind.CONGESTION_ENDED

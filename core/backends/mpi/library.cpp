@@ -22,8 +22,7 @@ World::~World() {
 
 MPI_Comm World::every(int n) {
   if (n == 1) return comm_;
-  const auto [at, added] = every_.try_emplace(n, MPI_COMM_NULL);
-  if (!added) return at->second;
+  if (const auto known = every_.find(n); known != every_.end()) return known->second;
   int ranks = 0;
   check(MPI_Comm_size(comm_, &ranks), "MPI_Comm_size");
   std::vector<int> taking_part;
@@ -32,10 +31,13 @@ MPI_Comm World::every(int n) {
   check(MPI_Comm_group(comm_, &all), "MPI_Comm_group");
   check(MPI_Group_incl(all, static_cast<int>(taking_part.size()), taking_part.data(), &some),
         "MPI_Group_incl");
-  check(MPI_Comm_create_group(comm_, some, n, &at->second), "MPI_Comm_create_group");
+  MPI_Comm made = MPI_COMM_NULL;
+  check(MPI_Comm_create_group(comm_, some, 0, &made), "MPI_Comm_create_group");
+  every_.emplace(n, made);
+  check(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Group_free(&some), "MPI_Group_free");
   check(MPI_Group_free(&all), "MPI_Group_free");
-  return at->second;
+  return made;
 }
 
 void World::drain(bool yielding, const session::ControlThread& control) const {

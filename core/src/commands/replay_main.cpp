@@ -29,7 +29,8 @@ collective calls expanded into messages. Prints one JSON object: when each rank 
   --eager SIZE              longer messages wait for their receive (none)
   --inject SIZE             senders of longer messages wait until the receiver, in MPI, has taken them
                             in and answered (none)
-  --send-buffer SIZE        bytes that may still be unsent when a send returns (unbounded)
+  --send-buffer SIZE        bytes of a message up to --inject that may still be unsent when its send
+                            returns (unbounded)
   --header SIZE             bytes sent ahead of each message (0)
   --noise TIME              mean of the exponentially distributed extra delay of each receive (0)
   --noise-seed N            another draw of these delays for each N (0)

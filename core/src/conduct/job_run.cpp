@@ -81,6 +81,13 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
   }
   if (job_.cache != "warm" && !backend_.live)
     throw UsageError("backend " + job_.backend + " moves no bytes, so --cache means nothing there");
+  if (!job_.noise.empty() && job_.compute)
+    throw UsageError(
+        "--noise takes the processor away, but the thread of --compute would work on; leave out "
+        "one of the two");
+  if (!job_.noise.empty() && backend_.lossy)
+    throw UsageError("backend " + job_.backend +
+                     " times messages by when they arrive, not by when a rank sees them: leave --noise out");
   if (!job_.noise.empty() && !backend_.live)
     throw UsageError("backend " + job_.backend +
                      " has no processors that noise could take away: leave --noise out");

@@ -30,8 +30,8 @@ class Noise {
     const std::int64_t gone = number * period_ + static_cast<std::int64_t>(drawn % room);
     return now >= gone && now < gone + away_ ? gone + away_ : now;
   }
-  // Waits while the processor is away. `polling`: the rank has a core of its own, and may spin to be back in
-  // time; otherwise it sleeps.
+  // Sleeps while the processor is away. `polling`: the rank has a core of its own, and spins at the end of
+  // the absence to be back in time.
   void pass(bool polling) const;
 
  private:

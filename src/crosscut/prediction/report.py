@@ -117,7 +117,7 @@ def _engine(asked: PredictionRequest) -> str:
     buffer = transport.send_buffer_bytes
     return "; ".join((
         f"messages of up to {units.about_size(transport.eager_bytes)} travel before their receive",
-        f"senders of more than {units.about_size(transport.inject_bytes)} wait until it was taken in",
+        f"senders of more than {units.about_size(transport.inject_bytes)} wait until it is taken in",
         "others go on at once" if buffer is None else
         f"others go on when all but {units.about_size(buffer)} has left",
         "links shared as fast as senders send (deep queues)" if transport.deep_queues else

@@ -144,8 +144,12 @@ class View(Run):
         return dict(zip(self.dataset["phase"].values.tolist(), labels, strict=False))
 
     def labels(self, samples: Samples) -> list[str]:
-        """Returns a label for every phase: the pattern's own or else its number."""
-        return [self.phase_labels.get(phase, f"phase {phase}") for phase in samples.phase.tolist()]
+        """Returns a label for every phase."""
+        return [self.label(phase) for phase in samples.phase.tolist()]
+
+    def label(self, phase: int) -> str:
+        """Returns the pattern's own label of the phase with this number, or else the number."""
+        return self.phase_labels.get(phase, f"phase {phase}")
 
     def phase_name(self, samples: Samples, index: int) -> str:
         """`phase 12 (stride 3)`"""

@@ -54,6 +54,17 @@ class Match:
 
 _ALONE = {"window": 1, "rails": 1, "cache": "warm", "noise": ""}
 """What runs do not record that were measured before there was a choice."""
+_ALONE_OF_PATTERNS: Mapping[object, Mapping[str, str]] = {"collective": {"every": "1"}}
+"""The same of parameters of patterns."""
+
+
+def _whole(run: Run) -> Mapping[str, object]:
+    whole = _ALONE | dict(run.attributes)
+    pattern = whole.get("pattern")
+    alone = _ALONE_OF_PATTERNS.get(_dig(run.attributes, ("pattern", "name")))
+    if alone and isinstance(pattern, Mapping) and isinstance(given := pattern.get("parameters"), Mapping):
+        whole["pattern"] = {**pattern, "parameters": {**alone, **given}}
+    return whole
 
 
 def match(first: Run, second: Run) -> Match:
@@ -67,8 +78,7 @@ def match(first: Run, second: Run) -> Match:
     reasons = [
         f"{words}: {_shown(one)} and {_shown(other)}"
         for path, words in _MUST_AGREE
-        if (one := _dig(_ALONE | dict(first.attributes), path))
-        != (other := _dig(_ALONE | dict(second.attributes), path))
+        if (one := _dig(_whole(first), path)) != (other := _dig(_whole(second), path))
     ]
     if first.ranks != second.ranks:
         reasons.append(f"ranks: {first.ranks} and {second.ranks}")
@@ -136,9 +146,10 @@ def _notes(
     notes = [
         f"{words}: {_shown(one)}, then {_shown(other)}"
         for path, words in _TOLD
-        if (one := _dig(_ALONE | dict(first.attributes), path))
-        != (other := _dig(_ALONE | dict(second.attributes), path))
+        if (one := _dig(_whole(first), path)) != (other := _dig(_whole(second), path))
     ]
+    if apart := _iterations_apart(first, second, sizes):
+        notes.append(apart)
     left_out = sorted({*first.sizes_bytes, *second.sizes_bytes} - set(sizes))
     if left_out:
         notes.append(f"only in one of the runs, so left out: {', '.join(map(units.size, left_out[:8]))}")
@@ -163,6 +174,29 @@ def _notes(
 
 def _dig(value: object, path: Sequence[str]) -> object:
     return reduce(member, path, value)
+
+
+_MOST_APART = 3
+
+
+def _iterations_apart(first: Run, second: Run, sizes: Sequence[int]) -> str:
+    """Returns what to say if samples of a size are means of very different numbers of iterations, which
+    overlap."""
+    counts = [dict(zip(run.sizes_bytes, _iterations(run), strict=False)) for run in (first, second)]
+    for size in sizes:
+        one, other = (each.get(size, 1) for each in counts)
+        if max(one, other) > _MOST_APART * min(one, other):
+            return (
+                f"iterations at {units.size(size)}: {one:,}, then {other:,}; iterations overlap, which may "
+                "make a difference by itself: measure both with the same --iterations"
+            )
+    return ""
+
+
+def _iterations(run: Run) -> list[int]:
+    if "iterations" not in run.dataset:
+        return []
+    return [max(int(count), 1) for count in run.dataset["iterations"].values.tolist()]
 
 
 def _shown(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,9 +107,11 @@ class TakingPart:
 _LABEL = re.compile(r"(?P<name>.*), (?P<who>all ranks|every (?P<every>[1-9][0-9]{0,8})(?:st|nd|rd|th) rank)")
 
 
-def groups(measured: Sequence[Samples], labels: Sequence[str]) -> list[TakingPart]:
-    """Returns the groups in the order of the phases; `labels` are those of the phases."""
-    read = [_LABEL.fullmatch(label) for label in labels]
+def groups(measured: Sequence[Samples], label: Callable[[int], str]) -> list[TakingPart]:
+    """Returns the groups in the order of the phases. `label` returns that of the phase with this number."""
+    numbers = phases_of(measured)
+    labels = [label(number) for number in numbers]
+    read = [_LABEL.fullmatch(one) for one in labels]
     found = algorithm_times(measured)
     phases: dict[str, list[int]] = {}
     for phase, match in enumerate(read):
@@ -142,10 +144,29 @@ def ranges(by_size: Mapping[int, tuple[int, ...]]) -> list[AlgorithmRange]:
     return found
 
 
+def phases_of(measured: Sequence[Samples]) -> list[int]:
+    """Returns the numbers of the phases that were measured at any size, ascending."""
+    return sorted({number for samples in measured for number in samples.phase.tolist()})
+
+
 def algorithm_times(measured: Sequence[Samples]) -> AlgorithmTimes:
+    """[phase] means those of `phases_of`; NaN where a phase was not measured at a size."""
+    numbers = phases_of(measured)
     ordered = sorted(measured, key=lambda samples: samples.size_bytes)
     return AlgorithmTimes(
         tuple(samples.size_bytes for samples in ordered),
-        tuple(medians(summary.phase_seconds(samples), exact=samples.exact) for samples in ordered),
-        tuple(summary.formula_rates(samples) for samples in ordered),
+        tuple(
+            _spread(medians(summary.phase_seconds(samples), exact=samples.exact), samples, numbers)
+            for samples in ordered
+        ),
+        tuple(_spread(summary.formula_rates(samples), samples, numbers) for samples in ordered),
     )
+
+
+def _spread(found: Medians, samples: Samples, numbers: Sequence[int]) -> Medians:
+    at = np.searchsorted(numbers, samples.phase)
+    nothing = np.full((3, len(numbers)), np.nan)
+    spread = Medians(nothing[0], nothing[1], nothing[2], np.zeros(len(numbers), np.int64))
+    for column in ("median", "low", "high", "count"):
+        getattr(spread, column)[at] = getattr(found, column)
+    return spread

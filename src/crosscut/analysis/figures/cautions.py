@@ -30,6 +30,7 @@ LARGEST_INTERVAL_SHARE = 0.2
 # TCP waited for buffers if it did so for this share of the time in which it had data to send.
 LARGEST_BUFFER_SHARE = 0.2
 _SIZES_NAMED = 4
+FEWEST_NOISE_PERIODS = 3
 
 
 class CautionKind(Enum):
@@ -47,6 +48,7 @@ class CautionKind(Enum):
     SUMMARISED = "summaries only"
     INTERVAL_IGNORED = "interval not applied"
     CONGESTION_ENDED = "congestion ended early"
+    LITTLE_NOISE = "samples shorter than the noise's period"
     RESUMED_ELSEWHERE = "resumed on other nodes or settings"
     NOTHING_MOVED = "null backend"
     MACHINE_LIMITED = "limited by the emulating machine"
@@ -80,8 +82,12 @@ def skewed(samples: Samples) -> Floats:
 def _is_short(samples: Samples, seconds: Floats | float) -> NDArray[np.bool_]:
     """[phase] True if a phase is so short that a delay of so many seconds may distort its rate."""
     # A sample is the mean of iterations run back to back, so the delay enters once for all of them.
-    times = medians(phase_seconds(samples)).median * max(samples.iterations, 1)
-    return np.asarray(np.greater(seconds, LARGEST_SKEW_SHARE * times))
+    return np.asarray(np.greater(seconds, LARGEST_SKEW_SHARE * _seconds_of_samples(samples)))
+
+
+def _seconds_of_samples(samples: Samples) -> Floats:
+    """Returns the median time from the start of a sample to its end, [phase]."""
+    return np.asarray(medians(phase_seconds(samples)).median * max(samples.iterations, 1))
 
 
 def of_samples(shown: Sequence[Samples]) -> list[Caution]:
@@ -141,6 +147,18 @@ def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:
     ends = ", ".join(f"{end.label} (after {units.percent(end.share)} of their time)" for end in early)
     text = f"congestors ended before the victims in {ends}: the slowdown is understated"
     return [Caution(CautionKind.CONGESTION_ENDED, text, "a larger --load, or fewer --pings and --messages")]
+
+
+def of_noise(shown: Sequence[Samples], period_seconds: float) -> list[Caution]:
+    """Cautions about samples too short to contain the injected noise. `period_seconds`: NaN without noise."""
+    if not period_seconds > 0:
+        return []
+    return _of_phases(
+        CautionKind.LITTLE_NOISE, shown,
+        lambda samples: int(np.sum(_seconds_of_samples(samples) < FEWEST_NOISE_PERIODS * period_seconds)),
+        f"samples of {{phases}} at {{sizes}} last less than {FEWEST_NOISE_PERIODS} periods of the noise: "
+        "their medians may not contain it", "more --iterations, or a shorter period",
+    )  # fmt: skip
 
 
 def of_clock(shown: Sequence[Samples], step_seconds: float) -> list[Caution]:

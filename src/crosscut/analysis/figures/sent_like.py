@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,20 @@ Sent = dict[tuple[int, int], NDArray[np.float64]]
 """By size and phase: [2, node] bytes and frames for each call."""
 
 
-def sent_like(value: object, library: int, algorithms: Sequence[int]) -> dict[int, tuple[int, ...]]:
+def sent_like(
+    value: object, library: int, algorithms: Sequence[int], nodes: Container[str]
+) -> dict[int, tuple[int, ...]]:
     """Returns by size, ascending, the algorithms that the library's call sends like: none, one, or several
-    that do not differ. `value` is a run's attribute `sent_by_adapters`; the phases are numbers as in the run.
+    that do not differ. `value` is a run's attribute `sent_by_adapters`; the phases are numbers as in the run;
+    `nodes` are those with ranks that take part.
 
     A size is missing if not all phases were counted, as after a resume. Empty if the adapters did not see the
     messages.
     """
-    sent, phases = _sent(value), (library, *algorithms)
+    taking_part = (
+        {node: rows for node, rows in value.items() if node in nodes} if isinstance(value, dict) else {}
+    )
+    sent, phases = _sent(taking_part), (library, *algorithms)
     sizes = sorted(
         size for size, phase in sent if phase == library and all((size, p) in sent for p in phases)
     )
@@ -51,11 +57,11 @@ def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.f
     return largest
 
 
-def _sent(value: object) -> Sent:
+def _sent(value: Mapping[str, object]) -> Sent:
     """Reads what all nodes counted; skips damage."""
     by_node = [
         {(size, phase): (sent / calls, frames / calls) for size, phase, calls, sent, frames in _rows(rows)}
-        for rows in (value.values() if isinstance(value, dict) else ())
+        for rows in value.values()
     ]
     if len(by_node) < 2:
         return {}

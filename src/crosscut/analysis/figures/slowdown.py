@@ -55,9 +55,9 @@ class Slowdown:
 def conditions(samples: Samples, labels: list[str]) -> list[Condition]:
     """Returns the victims' samples by label and bytes. Victims are the ranks timed in the idle condition."""
     found: dict[tuple[str, float], list[Floats]] = {}
-    victims = _victims(samples, labels)
+    measuring = victims(samples, labels)
     for phase, label in enumerate(labels):
-        there = (samples.peer[phase] >= 0) & victims[:, None]
+        there = (samples.peer[phase] >= 0) & measuring[:, None]
         for amount in np.unique(samples.bytes[phase][there]):
             cells = there & (samples.bytes[phase] == amount)
             seconds = samples.message_seconds[:, phase][:, cells]
@@ -89,14 +89,14 @@ def early_ends(samples: Samples, labels: list[str]) -> list[EarlyEnd]:
     A congestor's slot 0 records when it has sent everything (core/patterns/congestion.hpp). A victim is done
     after its last message.
     """
-    victims = _victims(samples, labels)
+    measuring = victims(samples, labels)
     found = []
     for phase, label in enumerate(labels):
-        congestors = (samples.peer[phase, :, 0] >= 0) & ~victims
-        if not congestors.any() or not victims.any():
+        congestors = (samples.peer[phase, :, 0] >= 0) & ~measuring
+        if not congestors.any() or not measuring.any():
             continue
         sent = samples.message_seconds[:, phase, congestors, 0].min(axis=1)  # NaN if one is unknown
-        done = samples.rank_seconds[:, phase, victims].max(axis=1)
+        done = samples.rank_seconds[:, phase, measuring].max(axis=1)
         known = np.isfinite(sent) & np.isfinite(done) & (done > 0)
         with np.errstate(over="ignore"):
             shares = sent[known] / done[known]
@@ -105,7 +105,7 @@ def early_ends(samples: Samples, labels: list[str]) -> list[EarlyEnd]:
     return found
 
 
-def _victims(samples: Samples, labels: list[str]) -> NDArray[np.bool_]:
+def victims(samples: Samples, labels: list[str]) -> NDArray[np.bool_]:
     """[N] True if the rank is timed in the idle condition."""
     return np.asarray((samples.peer[_idle(labels)] >= 0).any(axis=(0, 2)))
 

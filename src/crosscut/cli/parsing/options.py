@@ -210,8 +210,10 @@ def add_how(parser: argparse.ArgumentParser) -> None:
          "cache. cold: caches are filled with other data before each phase, which is then measured "
          "once.")  # fmt: skip
     typed_option(group, "--noise TIME/PERIOD", str,
-                 "Take each rank's processor away for this long once in each period, at a moment drawn "
-                 "anew, as an operating system does: 100us/10ms.")  # fmt: skip
+                 "Take each rank's processor away for this long, at least 1us, once in each period of at "
+                 "most 1s, at a moment drawn anew, as an operating system does: 100us/10ms. Give a run "
+                 "without it the same --iterations. Not with --library, over udp, sim or "
+                 "null.")  # fmt: skip
     _add(group, "--wait", choices=("auto", "block", "poll"),
          help="How ranks wait for data. Default auto: poll if each has a core of its own, else "
          "block.")  # fmt: skip

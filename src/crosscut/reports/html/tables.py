@@ -77,7 +77,7 @@ def of_sweep(found: Sweep, mode: str) -> Markup:
 def of_algorithms(view: View) -> Markup:
     measured = view.measured()
     tables = []
-    for group in groups(measured, view.labels(measured[0])):
+    for group in groups(measured, view.label):
         rows = [algorithms.rows(group.times, at) for at in range(len(group.times.size_bytes))]
         taking_part = f" with {algorithms.who(group, view)}" if group.who else ""
         caption = f"Time of each algorithm{taking_part}, by the size of the vector. {algorithms.FASTEST}"

@@ -14,7 +14,7 @@ from crosscut.reports.words import algorithms, figures
 
 
 def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
-    found = groups(measured, view.labels(detailed))
+    found = groups(measured, view.label)
     for group in found:
         _by_size(screen, view, group)
     at = found[0].times.size_bytes.index(detailed.size_bytes)

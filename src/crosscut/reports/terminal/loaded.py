@@ -8,7 +8,7 @@ import numpy as np
 from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.loggp import line
 from crosscut.analysis.figures.samples import Samples, by_class, messages
-from crosscut.analysis.figures.slowdown import Slowdown, conditions, slowdowns
+from crosscut.analysis.figures.slowdown import Slowdown, conditions, slowdowns, victims
 from crosscut.analysis.stats.intervals import Floats, medians
 from crosscut.base import units
 from crosscut.reports.terminal.dense import slowest
@@ -81,6 +81,8 @@ def render_victims(screen: Screen, view: View, measured: list[Samples], _detaile
             screen.line("No victim was measured.")
             continue
         _slowdowns(screen, found)
+        measuring = int(victims(samples, view.labels(samples)).sum())
+        screen.line(f"Victims are {measuring} of {view.ranks} ranks; the others congest.", "dim")
 
 
 def _slowdowns(screen: Screen, found: list[Slowdown]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -15,6 +16,7 @@ from crosscut.analysis.figures.lanes import lanes
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.slowdown import early_ends
 from crosscut.base import units
+from crosscut.base.errors import CrosscutError
 from crosscut.network import switch_words
 from crosscut.reports.view import View, dig, items, number, text
 from crosscut.reports.words import costs
@@ -237,6 +239,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     ]
     if not has_virtual_clock(view.attributes):
         found += cautions.of_clock(shown, clock_step_seconds(view))
+    found += cautions.of_noise(shown, _noise_period_seconds(view))
     repeated = int(view.dataset["repetitions_done"].max()) if "repetitions_done" in view.dataset else 0
     found += cautions.of_summaries(view.summarised, number(view.attributes, "job", "interval"), repeated)
     if view.shape is Shape.VICTIMS:
@@ -254,6 +257,13 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         own = "the backend null moves nothing: these are crosscut's own costs"
         found.append(Caution(CautionKind.NOTHING_MOVED, own))
     return found
+
+
+def _noise_period_seconds(view: View) -> float:
+    """Returns NaN without noise."""
+    with contextlib.suppress(CrosscutError):
+        return units.parse_seconds(text(view.attributes, "noise").partition("/")[2])
+    return math.nan
 
 
 def _lacks(other: Imported) -> Iterator[Caution]:

@@ -25,6 +25,8 @@ def sentences(groups: Sequence[TakingPart], view: View) -> list[str]:
         return [*said, *more_ranks(groups, view)]
     (group,) = groups
     lines, found = comparison(group, view), group.times
+    if group.who:
+        lines[0] = f"{who(group, view)}: {lines[0]}"
     last = len(found.size_bytes) - 1
     if found.ranges() and (best := found.fastest(last)) and found.size_bytes[last] > 0:
         rate = figures.at(found.rates[last], best[0]).rate()
@@ -50,6 +52,8 @@ def more_ranks(groups: Sequence[TakingPart], view: View) -> list[str]:
     """`by the fastest algorithms, the all-reduce of 1 MB takes 3.40 ms with all ranks (4 a node), 2.75 times
     as long as with every 4th rank (1 a node), which takes 1.24 ms`."""
     few, many = max(groups, key=lambda group: group.every), min(groups, key=lambda group: group.every)
+    if few.names != many.names or few.every == many.every:
+        return []
     last = len(few.times.size_bytes) - 1
     best_few, best_many = few.times.fastest(last), many.times.fastest(last)
     if not best_few or not best_many:
@@ -57,7 +61,8 @@ def more_ranks(groups: Sequence[TakingPart], view: View) -> list[str]:
     short, long = (
         figures.at(group.times.seconds[last], best[0]) for group, best in ((few, best_few), (many, best_many))
     )
-    if not short.median > 0:
+    whole = all(np.isfinite(group.times.seconds[last].median).all() for group in (few, many))
+    if not whole or not short.median > 0:
         return []
     size = few.times.size_bytes[last]
     what = f"{_operation(view)} of {units.size(size)}" if size else _operation(view)
@@ -123,7 +128,8 @@ def library_sends_like(group: TakingPart, view: View) -> list[str]:
         return []
     counted = view.attributes.get("sent_by_adapters")
     number = dict(zip(names, (numbers[label] for label in group.labels), strict=True))
-    like = sent_like(counted, number[LIBRARY], [number[name] for name in own])
+    here = {view.nodes[node] for node in view.rank_nodes[:: group.every]}
+    like = sent_like(counted, number[LIBRARY], [number[name] for name in own], here)
     if set(like) != set(found.size_bytes):
         return []
     by_size = {size: tuple(group.labels.index(view.phase_labels[one]) for one in like[size]) for size in like}

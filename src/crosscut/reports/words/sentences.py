@@ -109,7 +109,7 @@ def _victims(view: View, measured: list[Samples]) -> list[str]:
 
 
 def _algorithms(view: View, measured: list[Samples]) -> list[str]:
-    return algorithms.sentences(groups(measured, view.labels(measured[0])), view)
+    return algorithms.sentences(groups(measured, view.label), view)
 
 
 def _dense(view: View, measured: list[Samples]) -> list[str]:

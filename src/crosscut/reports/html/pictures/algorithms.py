@@ -20,15 +20,19 @@ def pictures(one: RunAtSize, name: str) -> list[Picture]:
     """Returns nothing for fewer than two sizes with bytes."""
     return [
         picture
-        for group in groups(one.view.measured(), one.view.labels(one.samples))
-        for picture in _of_group(one.view, group, f"{name}-{group.every}" if group.who else name)
+        for number, group in enumerate(groups(one.view.measured(), one.view.label))
+        for picture in _of_group(one.view, group, f"{name}-{number + 1}" if group.who else name)
     ]
 
 
 def _of_group(view: View, group: TakingPart, name: str) -> list[Picture]:
     found, names = group.times, group.names
-    sized = [at for at, size in enumerate(found.size_bytes) if size > 0]
-    if len(sized) < 2 or not any(np.isfinite(found.rates[at].median).any() for at in sized):
+    sized = [
+        at
+        for at, size in enumerate(found.size_bytes)
+        if size > 0 and np.isfinite(found.rates[at].median).any()
+    ]
+    if len(sized) < 2:
         return []
     columns = laid_over([(label, _columns(found, sized, number)) for number, label in enumerate(names)])
     fastest = max(float(np.nanmax(found.rates[at].median)) for at in sized)
