@@ -15,6 +15,7 @@ from crosscut.analysis.compare.trend import trends
 from crosscut.analysis.figures.route_class import NO_GROUPS
 from crosscut.analysis.figures.series import Family
 from crosscut.base.errors import UsageError
+from crosscut.reports.words import comparison
 
 ASKED = ComparisonSettings()
 MB = 1_000_000
@@ -164,3 +165,17 @@ def test_parameters_that_older_runs_lack_have_the_value_that_was_the_only_one():
     assert match(of(), of(every="1")).notes == ()
     with pytest.raises(UsageError, match="parameters of the pattern"):
         match(of(), of(every="2,1"))
+
+
+def test_few_changed_phases_are_named_by_their_labels():
+    labels = {"phase_labels": ["ring", "tree"]}
+    found = compare(aapc(1, attributes=labels), aapc(2, factor=0.5), NO_GROUPS, ASKED)
+    assert found.phase_labels == {1: "ring", 2: "tree"}
+    changed = [each for each in found.changes if each.subject.family is Family.PHASE]
+
+    def said(*phases):
+        those = tuple(each for each in changed if each.subject.phase in phases)
+        return comparison.told(replace(found, changes=those), ASKED, [f"n{n}" for n in range(8)]).further
+
+    assert any(line.endswith(": 1 (ring), 2 (tree)") for line in said(1, 2))
+    assert any(line.endswith(": 1 to 3") for line in said(1, 2, 3))

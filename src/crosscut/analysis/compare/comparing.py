@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from crosscut.analysis.compare import conditions
 from crosscut.analysis.compare.matching import Match, match, on_phases
 from crosscut.analysis.figures import samples
 from crosscut.analysis.figures.launches import of_launches
+from crosscut.analysis.figures.limited import listed
 from crosscut.analysis.figures.route_class import Groups
 from crosscut.analysis.figures.series import Family, SampleColumns, Subject, columns
 from crosscut.analysis.stats import permutation
@@ -75,6 +76,8 @@ class Comparison:
     """The repetitions of each run are launches."""
     single: str = ""
     """What to do about repetitions that are all of one run of a program; empty: each is of another run."""
+    phase_labels: Mapping[int, str] = field(default_factory=dict)
+    """Of the first run, by the phase's number; only those that are text."""
 
     @property
     def worse(self) -> bool | None:
@@ -130,7 +133,14 @@ def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) 
         computed=computed,
         of_launches=of_launches(first) > 0,
         single=_single(first, second),
+        phase_labels=_phase_labels(first),
     )
+
+
+def _phase_labels(run: Run) -> dict[int, str]:
+    numbers, labels = run.dataset["phase"].values.tolist(), listed(run.attributes.get("phase_labels"))
+    both = zip(numbers, labels, strict=False)
+    return {number: label for number, label in both if isinstance(label, str) and label}
 
 
 def _single(first: Run, second: Run) -> str:

@@ -44,8 +44,9 @@ def render(
     several = any(row.size for row in told.rows)
     rows = Rows("<what", *(["size"] if several else []), "before → after", "change", "?95 %", "?by chance")
     for row in told.rows[:ROWS]:
+        unsure = " (no finding)" if row.worse is None else ""
         rows.add(
-            row.what, *([row.size] if several else []), row.before_after, row.change, row.interval,
+            row.what, *([row.size] if several else []), row.before_after, row.change + unsure, row.interval,
             row.by_chance, style="dim" if row.worse is None else _style(row.worse),
         )  # fmt: skip
     screen.console.print()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crosscut.analysis.compare.causes import Cause, touches
@@ -14,6 +14,7 @@ from crosscut.reports.words import change as words
 SHOWN = 12
 ROWS = 2 * SHOWN
 _ROUTES = 5
+_LABELLED = 6
 # Changes of hosts are told together if the logarithms of their ratios differ by less.
 _ALIKE = 0.05
 
@@ -199,9 +200,16 @@ def _phases(found: Comparison) -> list[str]:
         said.append(
             f"{units.count(len(mine), 'phase')} {'faster' if faster else 'slower'} at {units.size(size)}, "
             f"{_range(words.percent(shifts[0]), words.percent(shifts[-1]))}: "
-            f"{words.ranges([change.subject.phase for change in mine])}"
+            f"{_which(sorted(change.subject.phase for change in mine), found.phase_labels)}"
         )
     return said
+
+
+def _which(phases: Sequence[int], labels: Mapping[int, str]) -> str:
+    """`1 to 5, 9`; of few phases with labels, `1 (ring), 3 (Rabenseifner)`."""
+    if len(phases) > _LABELLED or not all(phase in labels for phase in phases):
+        return words.ranges(phases)
+    return ", ".join(f"{phase} ({labels[phase]})" for phase in phases)
 
 
 def _range(first: str, last: str) -> str:
