@@ -28,7 +28,7 @@ from crosscut.run.run import Run
 # Written by crosscut itself and kept verbatim, so that a node called `ring` does not alter them.
 _KEPT = (
     "schema", "crosscut", "state", "start", "end", "place", "cadence", "sync", "clock", "wait", "effort",
-    "peers", "window", "rails", "summaries", "slots",
+    "peers", "window", "rails", "cache", "noise", "summaries", "slots",
 )  # fmt: skip
 _SEARCHED = ("tcp", "phase_labels", "counters_before", "counters_after", "trust")
 # Other members are dropped: a job holds its output path and metadata, networks and labs hold names.

@@ -33,6 +33,7 @@ _TOLD = (
     (("place",), "place"),
     (("cache",), "state of the caches"),
     (("noise",), "noise"),
+    (("environment",), "variables of MPI, UCX and libfabric"),
     (("wait",), "wait"),
     (("tcp", "congestion_control"), "TCP congestion control"),
     (("network", "name"), "network"),
@@ -52,7 +53,7 @@ class Match:
     notes: tuple[str, ...]
 
 
-_ALONE = {"window": 1, "rails": 1, "cache": "warm", "noise": ""}
+_ALONE = {"window": 1, "rails": 1, "cache": "warm", "noise": "", "environment": {}}
 """What runs do not record that were measured before there was a choice."""
 _ALONE_OF_PATTERNS: Mapping[object, Mapping[str, str]] = {"collective": {"every": "1"}}
 """The same of parameters of patterns."""

@@ -144,6 +144,8 @@ def how(view: View) -> list[str]:
         clauses.append(clause)
     if noise := text(view.attributes, "noise"):
         clauses.append(f"noise: each rank away for {noise.replace('/', ' in every ')}")
+    if isinstance(tuned := dig(view.attributes, "environment"), Mapping) and tuned:
+        clauses.append(" ".join(f"{name}={value}" for name, value in tuned.items()))
     if control := text(view.attributes, "job", "metadata", "control_interface"):
         clauses.append(f"barriers over {control}")
     resolution = _clock(view, "resolution_seconds", "resolution")
