@@ -231,7 +231,11 @@ def read(named: Path) -> Trace:
 def _files(index: Path, named: Path) -> tuple[Path, ...]:
     try:
         with open_regular(index, follow=True, buffering=-1) as stream:
-            lines = list(itertools.islice(_lines(stream, index), MOST_RANKS + 1))
+            lines = []
+            for number, line in itertools.islice(_lines(stream, index), MOST_RANKS + 1):
+                lines.append((number, line))
+                if b"\0" in line:  # an executable, say, whose last line has no end
+                    break
     except OSError as error:
         hint = "; crosscut profile --trace makes one" if named.is_dir() else ""
         raise UsageError(f"{index}: {plainly(error)}{hint}") from error
