@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -241,10 +242,8 @@ def _files(index: Path, named: Path) -> tuple[Path, ...]:
         raise UsageError(f"{index}: {plainly(error)}{hint}") from error
     files: list[Path] = []
     for number, line in lines:
-        try:
-            file = index.parent / line.strip().decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{index}:{number}: not the name of a file: {_shown(line)}") from error
+        # Bytes that are no UTF-8 are part of names on disk, too.
+        file = index.parent / os.fsdecode(line.strip())
         if "\0" in str(file) or not file.is_file():
             if not files:  # it is no list of files
                 raise UsageError(

@@ -22,7 +22,7 @@ def sentences(groups: Sequence[TakingPart], view: View) -> list[str]:
             for group in groups
             for line in [fastest(group, view), *slow_library(group, view)]
         ]
-        return [*said, *more_ranks(groups, view)]
+        return [*more_ranks(groups, view), *said]
     (group,) = groups
     lines, found = comparison(group, view), group.times
     if group.who:
