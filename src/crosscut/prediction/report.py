@@ -57,33 +57,39 @@ def tell(
     screen.line()
     for one in predicted.networks:
         screen.line(_sentence(one, predicted.networks[0]))
-    _tell_intervals(screen, predicted, noise)
+    _tell_intervals(screen, asked, predicted, noise)
     screen.line(
         f"If messages took no time, the program would take {units.seconds(predicted.ideal_seconds)} on any "
         "of these networks."
     )
 
 
-def _interval(one: Prediction, predicted: Predicted, noise: Fitted | None) -> tuple[float, float] | None:
+def _interval(
+    asked: PredictionRequest, one: Prediction, predicted: Predicted, noise: Fitted | None
+) -> tuple[float, float] | None:
     """None unless noise was fitted, by a model that fits the program: no other predictions were tested."""
     if noise is None or _times_too_long(noise) > _TOO_LONG:
         return None
-    return interval.seconds(one.seconds, one.parts["computing"], predicted.ideal_seconds)
+    known = interval.calibration(deep_queues=asked.transport.deep_queues)
+    return interval.seconds(one.seconds, one.parts["computing"], predicted.ideal_seconds, known.error)
 
 
 def _times_too_long(noise: Fitted) -> float:
     return noise.without_seconds / max(noise.measured_seconds, 1e-9)
 
 
-def _tell_intervals(screen: Screen, predicted: Predicted, noise: Fitted | None) -> None:
-    found = [(name_of(one.network), _interval(one, predicted, noise)) for one in predicted.networks]
+def _tell_intervals(
+    screen: Screen, asked: PredictionRequest, predicted: Predicted, noise: Fitted | None
+) -> None:
+    found = [(name_of(one.network), _interval(asked, one, predicted, noise)) for one in predicted.networks]
     told = [
         f"{name}, {units.seconds(it[0])} to {units.seconds(it[1])}" for name, it in found if it is not None
     ]
     if told:
+        known = interval.calibration(deep_queues=asked.transport.deep_queues)
         screen.line(
-            f"{interval.COVERED} predictions on emulated clusters ({interval.CASES} cases) were within "
-            f"{100 * interval.ERROR:.0f} % of the measured communication time. As far as this holds "
+            f"{interval.COVERED} predictions on {known.clusters} ({known.cases} cases) were within "
+            f"{100 * known.error:.0f} % of the measured communication time. As far as this holds "
             f"elsewhere: {'; '.join(told)}."
         )
 
@@ -186,7 +192,9 @@ def as_json(
         "ideal_seconds": predicted.ideal_seconds,
         "imbalance_seconds": predicted.imbalance_seconds,
         "dependency_seconds": predicted.dependency_seconds,
-        "networks": [_network(asked, one, _interval(one, predicted, noise)) for one in predicted.networks],
+        "networks": [
+            _network(asked, one, _interval(asked, one, predicted, noise)) for one in predicted.networks
+        ],
         "wall_seconds": predicted.wall_seconds,
         **_engine_json(asked),
         "noise": None if noise is None else dataclasses.asdict(noise),
