@@ -31,7 +31,7 @@ from crosscut.prediction import predicting
 from crosscut.prediction.stream_replay import MPICH_TCP
 from crosscut.workloads import applications
 
-# Of the messages that `truth.message_cost` times, on the wire, with the headers of labs.PROTOCOL.
+# What `truth.message_cost` sends for each message, on the wire, with the headers of labs.PROTOCOL.
 COST_BYTES = 8 + MPICH_TCP.header_bytes + 52 + 38
 HOME_BYTES_PER_SECOND = 50e6 / 8
 

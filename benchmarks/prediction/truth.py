@@ -111,12 +111,12 @@ def spread(runs: list[Run]) -> float:
 
 @dataclass(frozen=True)
 class MessageCost:
-    """Of 8 bytes between the first two hosts, over MPI: message_cost.c."""
+    """What 8 bytes cost between the first two hosts, over MPI: message_cost.c."""
 
     one_way_seconds: float
     send_seconds: float
     receive_seconds: float
-    """Of MPI_Recv, when the message has arrived."""
+    """MPI_Recv, when the message has arrived."""
 
 
 def message_cost(place: lab.SessionLab, folder: Path) -> MessageCost:

@@ -247,6 +247,17 @@ constexpr std::array all_operations{Operation{.name = "all-reduce",
 
 std::span<const Operation> operations() { return all_operations; }
 
+std::int64_t messages_of(EmitRounds algorithm, Rank ranks) {
+  std::int64_t most = 0;
+  for (const Rank rank : {0, ranks - 1}) {
+    std::vector<Op> ops;
+    Rounds rounds(rank, ranks, ranks, false, ops);
+    algorithm(rounds);
+    most = std::max<std::int64_t>(most, std::ssize(ops));
+  }
+  return most;
+}
+
 const Operation& operation_named(std::string_view name) {
   return *std::ranges::find(operations(), name, &Operation::name);
 }

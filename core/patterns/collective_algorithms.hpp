@@ -43,6 +43,10 @@ struct Operation {
 
 std::span<const Operation> operations();
 
+// Returns the most messages that a rank sends and receives in a run of the algorithm: rank 0, the root of
+// trees, or the last rank, which is never folded in.
+std::int64_t messages_of(EmitRounds algorithm, Rank ranks);
+
 // `name` must be that of an operation.
 const Operation& operation_named(std::string_view name);
 

@@ -48,7 +48,8 @@ class Congestion {
 
   // Returns about how many messages a congestor sends or receives at most.
   std::int64_t messages() const {
-    if (kind_.operation != nullptr) return operations_run() * 2 * ranks_;
+    if (kind_.operation != nullptr)
+      return operations_run() * messages_of(kind_.operation->for_long, static_cast<Rank>(ranks_));
     return kind_.emit == &Congestion::add_incast ? chunks_ * std::min(fan_in_, ranks_) : chunks_;
   }
 

@@ -190,10 +190,8 @@ class Congestor final : public PhasedPattern {
         return "--load in chunks of --chunk bytes makes more than " + std::to_string(most_messages) +
                " messages at one rank (" + std::string(settings_.congest_by[i].name) +
                "); choose a larger --chunk";
-    const std::int64_t victims =
-        settings_.victims.empty() ? victims_wanted(settings_, ranks) : std::ssize(settings_.victims);
-    if (settings_.together != nullptr && 2 * victims * (settings_.pings + settings_.messages) > most_messages)
-      return "--pings and --messages of " + std::to_string(victims) + " victims make more than " +
+    if (settings_.together != nullptr && victims_messages(ranks) > most_messages)
+      return "--pings and --messages of all victims together make more than " +
              std::to_string(most_messages) + " messages at one rank; choose fewer";
     std::string absent = absent_rank("victims", settings_.victims, ranks);
     if (!absent.empty() || settings_.victims.empty()) return absent;
@@ -204,6 +202,13 @@ class Congestor final : public PhasedPattern {
   }
 
  private:
+  // Returns about how many messages a victim sends and receives, if all measure together.
+  std::int64_t victims_messages(Rank ranks) const {
+    const auto victims = static_cast<Rank>(settings_.victims.empty() ? victims_wanted(settings_, ranks)
+                                                                     : std::ssize(settings_.victims));
+    return settings_.pings * messages_of(settings_.together->for_short, victims) +
+           settings_.messages * messages_of(settings_.together->for_long, victims);
+  }
   Congestion congestion(std::size_t index, std::int64_t congestors) const {
     return {settings_.congest_by[index], congestors, settings_.load_bytes, settings_.chunk_bytes,
             settings_.fan_in};

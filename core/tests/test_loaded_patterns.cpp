@@ -360,6 +360,14 @@ TEST(victims_that_measure_together_time_each_operation_from_its_start) {
   }
 }
 
+TEST(operations_with_too_many_messages_are_refused_and_short_ones_are_not) {
+  const auto refuse = [](const char* operation, Rank ranks) {
+    return make_pattern("congestor", {{"measure", operation}, {"congest-by", "all-reduce"}})->refuse(ranks);
+  };
+  CHECK_EQ(refuse("all-reduce", 200'000), "");
+  CHECK(refuse("all-to-all-v", 200'000).find("--pings and --messages") != std::string::npos);
+}
+
 TEST(a_collective_of_every_nth_rank_leaves_the_others_idle) {
   const auto pattern = make_pattern("collective", {{"operation", "all-gather"}, {"every", "4,2,1"}});
   CHECK_EQ(pattern->extent(8, 1000).phases, 6);

@@ -24,23 +24,33 @@ struct Difference {
 struct Setting {
   std::string_view attribute, member;
   bool may_be_forced;
+  Value absent = {};  // what runs measured that do not record it; null: unknown
 };
-constexpr std::array settings = {
-    Setting{"pattern", "name", false}, Setting{"pattern", "parameters", false},
-    Setting{"job", "pattern", false},  Setting{"job", "seed", false},
-    Setting{"backend", "name", true},  Setting{"backend", "parameters", true},
-    Setting{"job", "sync", true},      Setting{"job", "wait", true},
-    Setting{"job", "warm_up", true},   Setting{"job", "iterations", true},
-    Setting{"window", "", false},      Setting{"rails", "", false},
-    Setting{"cache", "", false},       Setting{"noise", "", false},
-    Setting{"job", "interval", true},  Setting{"job", "minimum_repetitions", true},
-    Setting{"job", "verify", true},    Setting{"place", "", true},
-    Setting{"cadence", "", true},      Setting{"tcp", "", true},
-    Setting{"network", "", true},      Setting{"faults", "", true},
+const std::array settings = {
+    Setting{"pattern", "name", false},
+    Setting{"pattern", "parameters", false},
+    Setting{"job", "pattern", false},
+    Setting{"job", "seed", false},
+    Setting{"backend", "name", true},
+    Setting{"backend", "parameters", true},
+    Setting{"job", "sync", true},
+    Setting{"job", "wait", true},
+    Setting{"job", "warm_up", true},
+    Setting{"job", "iterations", true},
+    Setting{"window", "", false, std::int64_t{1}},
+    Setting{"rails", "", false, std::int64_t{1}},
+    Setting{"cache", "", false, "warm"},
+    Setting{"noise", "", false, ""},
+    Setting{"environment", "", true, json::Object{}},
+    Setting{"job", "interval", true},
+    Setting{"job", "minimum_repetitions", true},
+    Setting{"job", "verify", true},
+    Setting{"place", "", true},
+    Setting{"cadence", "", true},
+    Setting{"tcp", "", true},
+    Setting{"network", "", true},
+    Setting{"faults", "", true},
 };
-
-// The window, the rails, the state of the caches and the noise of runs that do not record them.
-const Value one{std::int64_t{1}}, warm{"warm"}, none{""};
 
 // True if two values are equal apart from the order of members, which has no meaning and may be changed.
 bool same(const Value& a, const Value& b) {
@@ -112,9 +122,7 @@ void compare_settings(const Value& found, const Value& wanted, std::vector<Diffe
   for (const Setting& setting : settings) {
     const Value* now = setting_of(wanted, setting);
     const Value* then = setting_of(found, setting);
-    if ((setting.attribute == "window" || setting.attribute == "rails") && then == nullptr) then = &one;
-    if (setting.attribute == "cache" && then == nullptr) then = &warm;
-    if (setting.attribute == "noise" && then == nullptr) then = &none;
+    if (then == nullptr && !setting.absent.is_null()) then = &setting.absent;
     if (now == nullptr || (then != nullptr && same(*then, *now))) continue;
     std::string name(setting.attribute);
     if (!setting.member.empty()) name.append(".").append(setting.member);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
@@ -239,10 +238,6 @@ def _check_window(job: Job, decided: Decided, known: core.Core, given: Mapping[s
     window.refuse(job, lossy=found is not None and found.lossy)
 
 
-# Variables that tune how libraries send: of MPICH, Open MPI, Intel MPI, MVAPICH, UCX and libfabric.
-_TUNES_MESSAGES = ("MPIR_CVAR_", "MPICH_", "OMPI_MCA_", "I_MPI_", "MV2_", "UCX_", "FI_")
-
-
 def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
     """Returns what `--resume` needs to start the same ranks again, and the command line."""
     return {
@@ -254,9 +249,6 @@ def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
         "control_interface": decided.options.control_interface,
         "pin": decided.options.pin,
         "place_options": dict(decided.options.own),
-        "environment": {
-            name: value for name, value in sorted(os.environ.items()) if name.startswith(_TUNES_MESSAGES)
-        },
     }
 
 

@@ -18,7 +18,7 @@ COVERED = "Nine of ten"
 class Calibration:
     cases: int
     error: float
-    """Nine of ten cases were within this."""
+    """The largest error of nine in ten cases."""
     clusters: str
 
 

@@ -21,6 +21,7 @@ from crosscut.base.errors import Interrupted, RanksLost, SessionError, UsageErro
 from crosscut.base.job import Event, Job
 from crosscut.places.base import Launched
 from crosscut.session.halts import Halts
+from crosscut.session.tuning import tuning_variables
 
 # Longer lines are not events; the `ready` event of 10,000 nodes is well below this.
 LARGEST_LINE_BYTES = 16 << 20
@@ -147,9 +148,8 @@ class Session(contextlib.AbstractContextManager["Session"]):
     def run(self, job: Job) -> JobOutcome:
         """Measures; returns once the job's run is closed. Raises UsageError if the session refused the job,
         SessionError if ranks were lost, Interrupted if a signal ended it early."""
-        added = self._launched.hooks.attributes()
-        if added:
-            job = replace(job, metadata={**job.metadata, **added})
+        added = {"environment": tuning_variables(), **self._launched.hooks.attributes()}
+        job = replace(job, metadata={**job.metadata, **added})
         with self._at_work({"do": "run", "job": job.as_json()}):
             outcome = self._follow(job)
             if outcome.state != "complete" and not self.interrupted and self._launched.gone():

@@ -77,7 +77,7 @@ class Comparison:
     single: str = ""
     """What to do about repetitions that are all of one run of a program; empty: each is of another run."""
     phase_labels: Mapping[int, str] = field(default_factory=dict)
-    """Of the first run, by the phase's number; only those that are text."""
+    """The first run's labels, by the phase's number; only those that are text."""
 
     @property
     def worse(self) -> bool | None:

@@ -95,11 +95,11 @@ class TakingPart:
     who: str
     """`every 4th rank`, `all ranks`; empty if the run has only one group."""
     every: int
-    """Of the ranks 0, every, 2 every, …"""
+    """The ranks 0, every, 2 every, … take part."""
     names: tuple[str, ...]
-    """Of the algorithms."""
+    """The algorithms' names."""
     labels: tuple[str, ...]
-    """Of the phases, as the run has them: the names, and who took part."""
+    """The phases' labels, as the run has them: the name, and who took part."""
     times: AlgorithmTimes
 
 
